@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+#
+# What the jobs of the guest share: modules, simulated cards and their counters,
+# fio, and tests that report in KTAP. To be sourced by busybox's sh.
+#
+# shellcheck disable=SC2034	# what is set here is used in the jobs
+
+SIM=/sys/kernel/config/mmc-sim
+SIM_DEBUG=/sys/kernel/debug/mmc-sim
+SKIP=4	# exit status of a test that cannot run here, as kselftest has it
+
+# diag TEXT...: to the kernel's console, where the rest of the story is
+diag() {
+	echo "lab: $*" > /dev/kmsg
+}
+
+# load MODULE [PARAM=VALUE...]: with the modules that it needs
+load() (
+	name=$1
+	shift
+	[ ! -d "/sys/module/$(echo "$name" | tr - _)" ] || exit 0
+	file=/lab/modules/$name.ko
+	[ -f "$file" ] || { echo "this kernel has no module $name" >&2; exit 1; }
+	for needed in $(tr '\0' '\n' < "$file" | sed -n 's/^depends=//p' | tr , ' '); do
+		load "$needed" || exit 1
+	done
+	insmod "$file" "$@"
+)
+
+# wait_for SECONDS COMMAND...: until the command succeeds
+wait_for() {
+	wait_left=$(($1 * 50))
+	shift
+	until "$@" > /dev/null 2>&1; do
+		wait_left=$((wait_left - 1))
+		[ "$wait_left" -gt 0 ] || return 1
+		usleep 20000
+	done
+}
+
+# Debian's busybox prefers its own, which cannot write zeroes.
+blkdiscard() {
+	/bin/blkdiscard "$@"
+}
+
+gone() {
+	! [ -e "$1" ]
+}
+
+# ended PID: the process has ended, waited for or not
+ended() {
+	gone "/proc/$1" || grep -q '^State:.*Z' "/proc/$1/status"
+}
+
+# must_fail COMMAND...: "!" would not end a test
+must_fail() {
+	if "$@"; then
+		echo "succeeded, and must not: $*"
+		return 1
+	fi
+}
+
+#
+# Simulated cards
+#
+
+# find_card NAME: set $host (mmcN), $card (its device in sysfs), $disk
+# (mmcblkN) and $dev (its node); fails until they are there
+find_card() {
+	host=$(cat "$SIM/$1/host_name") || return 1
+	for card in "/sys/class/mmc_host/$host/$host":*; do
+		for disk in "$card"/block/mmcblk*; do
+			disk=${disk##*/}
+			dev=/dev/$disk
+			case $disk in
+			*boot*|*gp*|*\**) ;;
+			*) [ -b "$dev" ] && return 0 ;;
+			esac
+		done
+	done
+	return 1
+}
+
+# sim_create NAME [ATTR=VALUE...]: a card that is not live yet. The preset must
+# come first, since it sets other attributes.
+sim_create() {
+	load mmc-sim || return 1
+	sim_name=$1
+	shift
+	mkdir "$SIM/$sim_name" || return 1
+	for sim_set; do
+		if ! echo "${sim_set#*=}" > "$SIM/$sim_name/${sim_set%%=*}"; then
+			echo "mmc-sim refuses $sim_set"
+			rmdir "$SIM/$sim_name"
+			return 1
+		fi
+	done
+}
+
+# sim_card NAME [ATTR=VALUE...]: a live card with a disk, as find_card has it
+sim_card() {
+	sim_create "$@" || return 1
+	if ! echo 1 > "$SIM/$1/live"; then
+		echo "card $1 does not go live"
+		rmdir "$SIM/$1"
+		return 1
+	fi
+	if ! wait_for 10 find_card "$1"; then
+		echo "card $1 is live and no disk appears"
+		sim_remove "$1"
+		return 1
+	fi
+}
+
+# sim_remove NAME
+sim_remove() {
+	echo 0 > "$SIM/$1/live" && rmdir "$SIM/$1"
+}
+
+# counter NAME COUNTER: one of the card's counters
+counter() {
+	awk -v name="$2" '$1 == name { print $2; found = 1 }
+		END { exit !found }' "$SIM_DEBUG/$1/stats"
+}
+
+# violations NAME: rules that the host broke, one a line: how often, name,
+# section of the standard, text
+violations() {
+	awk '$1 ~ /^[0-9]+$/ && $1 > 0' "$SIM_DEBUG/$1/violations"
+}
+
+# check_violations NAME: fails, and lists them, if there are any
+check_violations() {
+	check_list=$(violations "$1") || { echo "cannot read the violations of $1"; return 1; }
+	[ -z "$check_list" ] && return 0
+	echo "protocol violations:"
+	echo "$check_list"
+	return 1
+}
+
+# scheduler DISK NAME
+scheduler() {
+	echo "$2" > "/sys/block/$1/queue/scheduler"
+}
+
+#
+# fio
+#
+
+# run_fio NAME ARG...: run fio; its JSON is in /tmp/NAME.json
+run_fio() {
+	fio_name=$1
+	shift
+	if ! fio --output-format=json --output="/tmp/$fio_name.json" \
+		--clocksource=clock_gettime --direct=1 --randrepeat=1 \
+		--randseed=1 --allow_mounted_write=1 "$@" \
+		2> "/tmp/$fio_name.err"; then
+		cat "/tmp/$fio_name.err"
+		sed '/^{/,$d' "/tmp/$fio_name.json"
+		return 1
+	fi
+}
+
+# one_line FILE: JSON without line breaks and indentation
+one_line() {
+	sed -n '/^{/,$p' "$1" | tr '\n\t' '  ' | tr -s ' '
+}
+
+#
+# Tests
+#
+
+# one_test NUMBER TITLE FUNCTION: run test_FUNCTION in a subshell with "set -e".
+# It fails with a status that is not 0, which sets $status to 1, is skipped with
+# $SKIP, and what it prints explains that.
+one_test() {
+	test_status=0
+	diag "test $1: $2"
+	# In the background, because a shell that tests the status of a function
+	# does not heed "set -e" inside.
+	(
+		set -e
+		"test_$3"
+	) > /tmp/test.log 2>&1 &
+	wait $! || test_status=$?
+	case $test_status in
+	0)
+		echo "ok $1 $2" ;;
+	"$SKIP")
+		echo "ok $1 $2 # SKIP $(tail -n 1 /tmp/test.log)" ;;
+	*)
+		status=1
+		tail -n 40 /tmp/test.log | sed 's/^/# /'
+		echo "not ok $1 $2" ;;
+	esac
+}
+
+# run_tests NAME...: each test is a function test_NAME; of a NAME with a dot,
+# SETTING.REST, the function is test_REST and $setting is SETTING.
+run_tests() {
+	status=0
+	test_number=0
+	echo "KTAP version 1"
+	echo "1..$#"
+	for test_name; do
+		test_number=$((test_number + 1))
+		setting=${test_name%%.*}
+		one_test $test_number "$test_name" "${test_name#*.}"
+	done
+	return $status
+}
