@@ -38,7 +38,7 @@ debian_mirror() {
 		codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 		case $1 in *-security) codename=$codename-security ;; esac
 		mirror=$(apt-get --print-uris update 2>/dev/null |
-			sed -n "s|^'\\(.*\\)dists/$codename/InRelease'.*|\\1|p" | head -n 1)
+			sed -n "s|^'\\(.*\\)dists/$codename/InRelease'.*|\\1|p" | sed -n 1p)
 	fi
 	[ -n "$mirror" ] ||
 		die "this machine's apt names no Debian mirror: set MMC_MQ_MIRROR to one, for example the address in /etc/apt/sources.list of a Debian machine"
@@ -119,7 +119,7 @@ source_newest() {
 deb_verified() {
 	local sum
 	[ -f "$1" ] || return 1
-	sum=$(papt apt-cache show "$source_package=$source_version" | sed -n 's/^SHA256: //p' | head -n 1)
+	sum=$(papt apt-cache show "$source_package=$source_version" | sed -n 's/^SHA256: //p' | sed -n 1p)
 	[ -n "$sum" ] && printf '%s  %s\n' "$sum" "$1" | sha256sum -c --status -
 }
 
@@ -140,7 +140,7 @@ source_download() {
 		say "$source_deb is truncated or damaged; fetching it again"
 		rm -f "$source_deb"
 	fi
-	size=$(papt apt-cache show "$source_package=$source_version" | sed -n 's/^Size: //p' | head -n 1)
+	size=$(papt apt-cache show "$source_package=$source_version" | sed -n 's/^Size: //p' | sed -n 1p)
 	size=$((${size:-200000000} / 1048576 + 1))
 	need_space $((size + 50)) "$dir" "the kernel source package"
 	rm -rf "$dir/new"
