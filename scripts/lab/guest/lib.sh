@@ -30,13 +30,16 @@ load() (
 
 # wait_for SECONDS COMMAND...: until the command succeeds
 wait_for() {
-	wait_left=$(($1 * 50))
+	wait_end=$(($(uptime_s) + $1))
 	shift
 	until "$@" > /dev/null 2>&1; do
-		wait_left=$((wait_left - 1))
-		[ "$wait_left" -gt 0 ] || return 1
+		[ "$(uptime_s)" -le "$wait_end" ] || return 1
 		usleep 20000
 	done
+}
+
+uptime_s() {
+	sed 's/\..*//' /proc/uptime
 }
 
 # Debian's busybox prefers its own, which cannot write zeroes.
@@ -152,6 +155,10 @@ scheduler() {
 run_fio() {
 	fio_name=$1
 	shift
+	# A device that has gone is no reason to make a file in its place.
+	case "$*" in
+	*--filename=/dev/*) set -- --allow_file_create=0 "$@" ;;
+	esac
 	if ! fio --output-format=json --output="/tmp/$fio_name.json" \
 		--clocksource=clock_gettime --direct=1 --randrepeat=1 \
 		--randseed=1 --allow_mounted_write=1 "$@" \
@@ -160,6 +167,33 @@ run_fio() {
 		sed '/^{/,$d' "/tmp/$fio_name.json"
 		return 1
 	fi
+}
+
+# load_disk: I/O on $dev in the background, until it fails or is stopped; returns
+# when some of it is done. Arguments are more options of fio's.
+load_disk() {
+	fio --name=load --filename="${dev:?}" --allow_file_create=0 --rw=randrw \
+		--bs=4k --direct=1 --ioengine=libaio --iodepth=8 --numjobs=2 \
+		--size=8m --time_based --runtime=1h --clocksource=clock_gettime \
+		--continue_on_error=none "$@" > /tmp/load.log 2>&1 &
+	load_pid=$!
+	wait_for 60 loaded "${dev#/dev/}" "$(written "${dev#/dev/}")"
+}
+
+# written DISK: how many writes it has completed
+written() {
+	awk '{ print $5 }' "/sys/block/$1/stat"
+}
+
+# loaded DISK N: it has completed more than N writes
+loaded() {
+	[ "$(written "$1")" -gt "$2" ]
+}
+
+# end_load: wait until the load has failed, as it must
+end_load() {
+	wait_for 60 ended "$load_pid"
+	! wait "$load_pid"
 }
 
 # one_line FILE: JSON without line breaks and indentation
