@@ -78,7 +78,8 @@ find_card() {
 			dev=/dev/$disk
 			case $disk in
 			*boot*|*gp*|*\**) ;;
-			*) [ -b "$dev" ] && return 0 ;;
+			# Its node is there a moment before it can be opened.
+			*) true < "$dev" && return 0 ;;
 			esac
 		done
 	done
