@@ -95,6 +95,11 @@ series_added() {
 	done | sort -u
 }
 
+# series_folders: the folders in which the series changes or adds files
+series_folders() {
+	cat "${patches[@]/#/$REPO/patches/}" | sed -n 's|^+++ b/\(.*\)/[^/]*$|\1|p' | sort -u
+}
+
 # series_state TREE REV: print none, all (exactly these patches) or other
 # (files that the series adds are there, but not as these patches leave them)
 series_state() {

@@ -143,9 +143,11 @@ check_violations() {
 	return 1
 }
 
-# scheduler DISK NAME
+# scheduler DISK NAME: a disk of the thread model has none to choose
 scheduler() {
-	echo "$2" > "/sys/block/$1/queue/scheduler"
+	if [ -e "/sys/block/$1/queue/scheduler" ] || [ "$2" != none ]; then
+		echo "$2" > "/sys/block/$1/queue/scheduler"
+	fi
 }
 
 #
