@@ -40,7 +40,7 @@ static int mmc_card_cqe_off(struct mmc_card *card)
 	return mmc_hw_reset(card);
 }
 
-static void mmc_card_cqe_on(struct mmc_card *card)
+static int mmc_card_cqe_on(struct mmc_card *card)
 {
 	struct mmc_host *host = card->host;
 	int err;
@@ -57,17 +57,32 @@ static void mmc_card_cqe_on(struct mmc_card *card)
 
 	/* As mmc_sd_init_card(): SDUC cards are not served by a queue */
 	if (!host->cqe_ops || host->cqe_enabled || mmc_card_ult_capacity(card))
-		return;
+		return 0;
 
 	/* A software queue may have been enabled when its host was resumed */
 	host->cqe_ops->cqe_disable(host);
 
 	/* Without the card's queue, only a software queue accepts the card */
-	if (host->cqe_ops->cqe_enable(host, card))
-		return;
+	err = host->cqe_ops->cqe_enable(host, card);
+	if (err && card->ext_csd.cmdq_en) {
+		/*
+		 * A card whose queue is on takes no other reads and writes. And
+		 * a reset must not enable the engine later, under a disk that
+		 * was made for a card without: it has more tags than the engine
+		 * has slots.
+		 */
+		pr_warn("%s: Enabling the command queue engine failed (%d)\n",
+			mmc_hostname(host), err);
+		card->no_cqe = true;
+		return mmc_card_cqe_off(card);
+	}
+	if (err)
+		return 0;
 
 	host->cqe_enabled = true;
 	host->hsq_enabled = !card->ext_csd.cmdq_en;
+
+	return 0;
 }
 
 /**
@@ -84,15 +99,16 @@ static void mmc_card_cqe_on(struct mmc_card *card)
  * Context: process context, host claimed, card and host resumed, nothing in
  *	flight.
  * Return: 0, also if the queue could not be enabled, in which case there is a
- *	warning and the card is served without. If the card's queue can be
- *	disabled neither by a command nor by a reset, an error: the card cannot
- *	be used then.
+ *	warning and the card is served without until it is asked for again. If
+ *	the card's queue can be disabled neither by a command nor by a reset, an
+ *	error: the card cannot be used then.
  */
 int mmc_card_set_cqe(struct mmc_card *card, bool on)
 {
 	WARN_ON(!card->host->claimed);
 
-	if (card->no_cqe == !on)
+	/* That the queue was to be off does not mean that it went off */
+	if (card->no_cqe == !on && (on || !card->ext_csd.cmdq_en))
 		return 0;
 
 	card->no_cqe = !on;
@@ -100,8 +116,6 @@ int mmc_card_set_cqe(struct mmc_card *card, bool on)
 	if (!on)
 		return mmc_card_cqe_off(card);
 
-	mmc_card_cqe_on(card);
-
-	return 0;
+	return mmc_card_cqe_on(card);
 }
 EXPORT_SYMBOL_GPL(mmc_card_set_cqe);

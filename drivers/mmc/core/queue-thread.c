@@ -695,10 +695,15 @@ static void mmc_thread_end(struct mmc_thread_slot *slot, blk_status_t status)
 /* Put the transfer on the bus; false if it could not be, and is ended */
 static bool mmc_thread_start_rw(struct mmc_thread_slot *slot)
 {
-	struct mmc_host *host = slot->tq->mq->card->host;
+	struct mmc_card *card = slot->tq->mq->card;
+	struct mmc_host *host = card->host;
 	int err;
 
 	slot->done = false;
+
+	/* Not when it is prepared: a flush in between takes the mark away */
+	if (mmc_io_is_write(&slot->io))
+		card->written_flag = true;
 
 	err = mmc_start_request(host, &slot->brq.mrq);
 	if (!err)
