@@ -42,8 +42,8 @@ tree_version() {
 	kgit -C "$1" diff HEAD | sha256sum
 }
 
-# config_make TREE OUT NAME [baseline]: OUT/.config from the fragments, unless it is that
-# already; fails if a symbol is not what they ask for
+# config_make TREE OUT NAME [baseline]: OUT/.config from the fragments, unless it
+# is that already; fails if a symbol is not what they ask for
 config_make() {
 	local tree=$1 out=$2 key lost fragments
 	mapfile -t fragments < <(config_fragments "$3")

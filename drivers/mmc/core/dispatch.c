@@ -8,7 +8,6 @@
  * while an error is sorted out. These rules, and the few changes of state that
  * they look at, are here, with no queue, lock or clock about them.
  */
-#include <linux/array_size.h>
 #include <linux/compiler.h>
 
 #include "dispatch.h"
@@ -60,27 +59,6 @@ enum mmc_verdict mmc_dispatch_check(const struct mmc_dispatch *d,
 		return MMC_WAIT_DEPTH;
 
 	return MMC_START;
-}
-
-/**
- * mmc_verdict_name - a verdict in a word, to print
- * @verdict: what mmc_dispatch_check() returned
- *
- * Context: any.
- * Return: a constant string.
- */
-const char *mmc_verdict_name(enum mmc_verdict verdict)
-{
-	static const char * const names[MMC_VERDICT_MAX] = {
-		[MMC_START]		= "start",
-		[MMC_WAIT_RECOVERY]	= "recovery",
-		[MMC_WAIT_SYNC]		= "sync",
-		[MMC_WAIT_IDLE]		= "idle",
-		[MMC_WAIT_DCMD]		= "dcmd",
-		[MMC_WAIT_DEPTH]	= "depth",
-	};
-
-	return (unsigned int)verdict < ARRAY_SIZE(names) ? names[verdict] : "?";
 }
 
 /**

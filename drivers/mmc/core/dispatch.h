@@ -32,7 +32,6 @@ enum mmc_issue_type {
  * @MMC_WAIT_IDLE: it is synchronous and others are in flight
  * @MMC_WAIT_DCMD: it is a direct command and another one is in flight
  * @MMC_WAIT_DEPTH: as many requests are in flight as the card and the host hold
- * @MMC_VERDICT_MAX: number of verdicts
  */
 enum mmc_verdict {
 	MMC_START,
@@ -41,7 +40,6 @@ enum mmc_verdict {
 	MMC_WAIT_IDLE,
 	MMC_WAIT_DCMD,
 	MMC_WAIT_DEPTH,
-	MMC_VERDICT_MAX,
 };
 
 /**
@@ -64,7 +62,6 @@ struct mmc_dispatch {
 void mmc_dispatch_init(struct mmc_dispatch *d, unsigned int depth);
 enum mmc_verdict mmc_dispatch_check(const struct mmc_dispatch *d,
 				    enum mmc_issue_type type);
-const char *mmc_verdict_name(enum mmc_verdict verdict);
 void mmc_dispatch_wait(struct mmc_dispatch *d, enum mmc_issue_type type);
 void mmc_dispatch_give_up(struct mmc_dispatch *d, enum mmc_issue_type type);
 void mmc_dispatch_start(struct mmc_dispatch *d, enum mmc_issue_type type);

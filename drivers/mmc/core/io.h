@@ -94,6 +94,21 @@ struct mmc_io_verdict {
 	unsigned int		bytes;
 };
 
+/**
+ * mmc_io_flags - the flags of an I/O
+ * @opf: operation and flags of the block layer
+ * @single: something failed before
+ *
+ * Context: any.
+ * Return: MMC_IO_* for &struct mmc_io.
+ */
+static inline unsigned int mmc_io_flags(blk_opf_t opf, bool single)
+{
+	return (opf & REQ_FUA ? MMC_IO_FUA : 0) |
+	       (opf & REQ_META ? MMC_IO_META : 0) |
+	       (single ? MMC_IO_SINGLE : 0);
+}
+
 static inline bool mmc_io_is_write(const struct mmc_io *io)
 {
 	return op_is_write(io->op);

@@ -154,7 +154,7 @@ static unsigned int mmc_thread_seg_len(const struct queue_limits *lim,
 
 /**
  * mmc_thread_count_segs - count the scatterlist entries that a bio needs
- * @bio: the bio
+ * @bio: the bio, which fits the limits
  * @lim: the limits of the disk
  *
  * Context: any.
@@ -163,17 +163,11 @@ static unsigned int mmc_thread_seg_len(const struct queue_limits *lim,
 VISIBLE_IF_KUNIT unsigned int
 mmc_thread_count_segs(struct bio *bio, const struct queue_limits *lim)
 {
-	unsigned int nr_segs = 0, done;
-	struct bvec_iter iter;
-	struct bio_vec bv;
+	unsigned int nr_segs = 0;
 
-	if (!bio_has_data(bio))
-		return 0;
-
-	bio_for_each_bvec(bv, bio, iter)
-		for (done = 0; done < bv.bv_len; nr_segs++)
-			done += mmc_thread_seg_len(lim, bvec_phys(&bv) + done,
-						   bv.bv_len - done);
+	/* It counts them to find where to split, and a bio that fits is not */
+	if (bio_has_data(bio))
+		bio_split_rw_at(bio, lim, &nr_segs, UINT_MAX);
 
 	return nr_segs;
 }
@@ -217,7 +211,8 @@ mmc_thread_may_merge(const struct mmc_thread_io *tio, struct bio *bio,
 {
 	unsigned int max_sectors;
 
-	if (!tio->bio || tio->bio->bi_bdev != bio->bi_bdev)
+	if (bio_list_empty(&tio->bios) ||
+	    tio->bios.head->bi_bdev != bio->bi_bdev)
 		return false;
 
 	if (tio->opf & REQ_PREFLUSH && !tio->nr_sectors)
@@ -232,7 +227,7 @@ mmc_thread_may_merge(const struct mmc_thread_io *tio, struct bio *bio,
 	case REQ_OP_WRITE:
 		max_sectors = lim->max_sectors;
 		if (tio->nr_segs + nr_segs > lim->max_segments ||
-		    mmc_thread_gap(tio->biotail, bio, lim))
+		    mmc_thread_gap(tio->bios.tail, bio, lim))
 			return false;
 		break;
 	case REQ_OP_DISCARD:
@@ -287,14 +282,13 @@ mmc_thread_fifo_add(struct mmc_thread_fifo *fifo, struct bio *bio,
 
 	list_for_each_entry_reverse(tio, &fifo->queued, node) {
 		if (mmc_thread_may_merge(tio, bio, nr_segs, lim)) {
-			tio->biotail->bi_next = bio;
-			tio->biotail = bio;
+			bio_list_add(&tio->bios, bio);
 			tio->nr_sectors += bio_sectors(bio);
 			tio->nr_segs += nr_segs;
 			return MMC_THREAD_MERGED;
 		}
 		/* Do not get ahead of a flush or of what is no block I/O */
-		if (!tio->bio || !tio->nr_sectors ||
+		if (bio_list_empty(&tio->bios) || !tio->nr_sectors ||
 		    ++looked == MMC_THREAD_LOOKBACK)
 			break;
 	}
@@ -304,8 +298,8 @@ mmc_thread_fifo_add(struct mmc_thread_fifo *fifo, struct bio *bio,
 
 	/* The one that was used last is the one that the cache still has */
 	tio = list_first_entry(&fifo->free, struct mmc_thread_io, node);
-	tio->bio = bio;
-	tio->biotail = bio;
+	bio_list_init(&tio->bios);
+	bio_list_add(&tio->bios, bio);
 	tio->opf = bio->bi_opf;
 	tio->sector = bio->bi_iter.bi_sector;
 	tio->nr_sectors = bio_sectors(bio);
@@ -355,14 +349,15 @@ EXPORT_SYMBOL_IF_KUNIT(mmc_thread_fifo_put);
 
 static void mmc_thread_account_start(struct mmc_thread_io *tio)
 {
-	struct block_device *bdev = tio->bio->bi_bdev;
+	struct bio *bio = bio_list_peek(&tio->bios);
+	struct block_device *bdev = bio->bi_bdev;
 
 	/* As with blk-mq, a flush is accounted for by itself */
 	if (!tio->nr_sectors || !blk_queue_io_stat(bdev_get_queue(bdev)))
 		return;
 
 	tio->accounted = true;
-	tio->start_time = bdev_start_io_acct(bdev, bio_op(tio->bio), jiffies);
+	tio->start_time = bdev_start_io_acct(bdev, bio_op(bio), jiffies);
 }
 
 static void mmc_thread_account_merge(struct bio *bio)
@@ -500,7 +495,7 @@ static void mmc_thread_end_io(struct mmc_thread_queue *tq,
 			      struct mmc_thread_io *tio, unsigned int done,
 			      blk_status_t status, bool quiet)
 {
-	struct bio *bio = tio->bio;
+	struct bio *bio = bio_list_peek(&tio->bios);
 
 	if (unlikely(status) && !quiet)
 		pr_err_ratelimited("%s: I/O error, op 0x%x, sector %llu, %u sectors\n",
@@ -513,9 +508,7 @@ static void mmc_thread_end_io(struct mmc_thread_queue *tq,
 		bdev_end_io_acct(bio->bi_bdev, bio_op(bio), done,
 				 tio->start_time);
 
-	while ((bio = tio->bio)) {
-		tio->bio = bio->bi_next;
-		bio->bi_next = NULL;
+	while ((bio = bio_list_pop(&tio->bios))) {
 		if (unlikely(status)) {
 			bio->bi_status = status;
 			if (quiet)
@@ -530,21 +523,17 @@ static void mmc_thread_end_io(struct mmc_thread_queue *tq,
 /* End the bios that the first @bytes are of; more than that is left */
 static void mmc_thread_advance(struct mmc_thread_slot *slot, unsigned int bytes)
 {
-	struct mmc_thread_io *tio = slot->tio;
-	struct bio *bio;
+	struct bio_list *bios = &slot->tio->bios;
 
 	slot->left -= bytes >> SECTOR_SHIFT;
 
-	while (bytes >= tio->bio->bi_iter.bi_size) {
-		bio = tio->bio;
-		bytes -= bio->bi_iter.bi_size;
-		tio->bio = bio->bi_next;
-		bio->bi_next = NULL;
-		bio_endio(bio);
+	while (bytes >= bio_list_peek(bios)->bi_iter.bi_size) {
+		bytes -= bio_list_peek(bios)->bi_iter.bi_size;
+		bio_endio(bio_list_pop(bios));
 	}
 
 	if (bytes)
-		bio_advance(tio->bio, bytes);
+		bio_advance(bio_list_peek(bios), bytes);
 }
 
 static unsigned int mmc_thread_map_sg(struct mmc_thread_slot *slot,
@@ -557,7 +546,7 @@ static unsigned int mmc_thread_map_sg(struct mmc_thread_slot *slot,
 	phys_addr_t addr;
 	struct bio *bio;
 
-	for (bio = slot->tio->bio; bio; bio = bio->bi_next) {
+	bio_list_for_each(bio, &slot->tio->bios) {
 		bio_for_each_bvec(bv, bio, iter) {
 			for (done = 0; done < bv.bv_len; done += len) {
 				addr = bvec_phys(&bv) + done;
@@ -579,20 +568,16 @@ static unsigned int mmc_thread_map_sg(struct mmc_thread_slot *slot,
 static void mmc_thread_fill_io(struct mmc_thread_slot *slot)
 {
 	struct mmc_thread_io *tio = slot->tio;
+	struct bio *bio = bio_list_peek(&tio->bios);
 	struct mmc_io *io = &slot->io;
 
 	*io = (struct mmc_io) {
-		.op		= bio_op(tio->bio),
-		.sector		= tio->bio->bi_iter.bi_sector,
+		.op		= bio_op(bio),
+		.flags		= mmc_io_flags(tio->opf, slot->single),
+		.sector		= bio->bi_iter.bi_sector,
 		.nr_sectors	= slot->left,
 		.sg		= slot->sg,
 	};
-	if (tio->opf & REQ_FUA)
-		io->flags |= MMC_IO_FUA;
-	if (tio->opf & REQ_META)
-		io->flags |= MMC_IO_META;
-	if (slot->single)
-		io->flags |= MMC_IO_SINGLE;
 	if (io->op == REQ_OP_READ || io->op == REQ_OP_WRITE)
 		io->sg_len = mmc_thread_map_sg(slot,
 					       &slot->tq->mq->queue->limits);
@@ -676,7 +661,7 @@ static void mmc_thread_end(struct mmc_thread_slot *slot, blk_status_t status)
 
 	mmc_thread_unprepare(slot, status ? -EIO : 0);
 
-	if (!tio->bio) {
+	if (bio_list_empty(&tio->bios)) {
 		top = container_of(tio, struct mmc_thread_op, tio);
 		complete(&top->done);
 		return;
@@ -729,7 +714,7 @@ static bool mmc_thread_issue(struct mmc_thread_slot *slot)
 		return false;
 	}
 
-	if (!tio->bio) {
+	if (bio_list_empty(&tio->bios)) {
 		top = container_of(tio, struct mmc_thread_op, tio);
 		top->result = mmc_blk_issue_drv_op(mq, top->op, top->data,
 						   top->count);
@@ -746,7 +731,7 @@ static bool mmc_thread_issue(struct mmc_thread_slot *slot)
 		slot->steps &= ~MMC_THREAD_PREFLUSH;
 	}
 
-	switch (bio_op(tio->bio)) {
+	switch (bio_op(bio_list_peek(&tio->bios))) {
 	case REQ_OP_READ:
 	case REQ_OP_WRITE:
 		if (!slot->prepared)
@@ -762,12 +747,11 @@ static bool mmc_thread_issue(struct mmc_thread_slot *slot)
 /* Whether the transfer needs nothing but the bus */
 static bool mmc_thread_is_plain(const struct mmc_thread_slot *slot)
 {
-	const struct mmc_thread_io *tio = slot->tio;
+	struct bio *bio = bio_list_peek(&slot->tio->bios);
 
-	return tio->bio && slot->steps & MMC_THREAD_DATA &&
+	return bio && slot->steps & MMC_THREAD_DATA &&
 	       !(slot->steps & MMC_THREAD_PREFLUSH) &&
-	       (bio_op(tio->bio) == REQ_OP_READ ||
-		bio_op(tio->bio) == REQ_OP_WRITE);
+	       (bio_op(bio) == REQ_OP_READ || bio_op(bio) == REQ_OP_WRITE);
 }
 
 /*
@@ -853,8 +837,8 @@ static struct mmc_thread_slot *mmc_thread_take(struct mmc_thread_queue *tq,
 
 	slot->tio = tio;
 	slot->left = tio->nr_sectors;
-	slot->steps = tio->bio ? mmc_thread_steps(tio->opf, tio->nr_sectors,
-						  tq->fua) : 0;
+	slot->steps = bio_list_empty(&tio->bios) ? 0 :
+		      mmc_thread_steps(tio->opf, tio->nr_sectors, tq->fua);
 	slot->retries = 0;
 	slot->single = false;
 	slot->prepared = false;

@@ -6,8 +6,8 @@
 #ifndef _MMC_CORE_QUEUE_THREAD_H
 #define _MMC_CORE_QUEUE_THREAD_H
 
+#include <linux/bio.h>
 #include <linux/bits.h>
-#include <linux/blk_types.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -22,9 +22,8 @@ struct queue_limits;
 /**
  * struct mmc_thread_io - neighbouring bios that are served as one I/O
  * @node: entry of &mmc_thread_fifo.queued or &mmc_thread_fifo.free
- * @bio: first bio that is not done, linked by bi_next; NULL if this is part of
- *	an operation that is no block I/O
- * @biotail: last bio
+ * @bios: bios that are not done; empty if this is part of an operation that is
+ *	no block I/O
  * @opf: operation and flags of the first bio
  * @sector: first sector
  * @nr_sectors: length of all bios, done or not
@@ -34,8 +33,7 @@ struct queue_limits;
  */
 struct mmc_thread_io {
 	struct list_head	node;
-	struct bio		*bio;
-	struct bio		*biotail;
+	struct bio_list		bios;
 	blk_opf_t		opf;
 	sector_t		sector;
 	unsigned int		nr_sectors;

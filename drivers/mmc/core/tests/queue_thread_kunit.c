@@ -347,17 +347,17 @@ static void order_test(struct kunit *test)
 
 	tio = mmc_thread_fifo_take(&t->fifo);
 	KUNIT_ASSERT_NOT_NULL(test, tio);
-	KUNIT_EXPECT_PTR_EQ(test, tio->bio, &t->bios[0]);
-	KUNIT_EXPECT_PTR_EQ(test, tio->bio->bi_next, &t->bios[2]);
-	KUNIT_EXPECT_PTR_EQ(test, tio->bio->bi_next->bi_next, &t->bios[3]);
-	KUNIT_EXPECT_PTR_EQ(test, tio->biotail, &t->bios[3]);
+	KUNIT_EXPECT_PTR_EQ(test, tio->bios.head, &t->bios[0]);
+	KUNIT_EXPECT_PTR_EQ(test, tio->bios.head->bi_next, &t->bios[2]);
+	KUNIT_EXPECT_PTR_EQ(test, tio->bios.head->bi_next->bi_next, &t->bios[3]);
+	KUNIT_EXPECT_PTR_EQ(test, tio->bios.tail, &t->bios[3]);
 	KUNIT_EXPECT_EQ(test, (u64)tio->sector, 100);
 	KUNIT_EXPECT_EQ(test, tio->nr_sectors, 4);
 	KUNIT_EXPECT_EQ(test, tio->nr_segs, 3);
 
 	tio = mmc_thread_fifo_take(&t->fifo);
 	KUNIT_ASSERT_NOT_NULL(test, tio);
-	KUNIT_EXPECT_PTR_EQ(test, tio->bio, &t->bios[1]);
+	KUNIT_EXPECT_PTR_EQ(test, tio->bios.head, &t->bios[1]);
 
 	KUNIT_EXPECT_NULL(test, mmc_thread_fifo_take(&t->fifo));
 }
