@@ -24,6 +24,9 @@ VISIBLE_IF_KUNIT bool mmc_blk_rq_error(struct mmc_blk_request *brq);
 VISIBLE_IF_KUNIT bool
 mmc_blk_status_error(struct mmc_card *card, const struct mmc_io *io,
 		     struct mmc_blk_request *brq, u32 status);
+VISIBLE_IF_KUNIT bool
+mmc_blk_needs_no_poll(struct mmc_card *card, const struct mmc_io *io,
+		      struct mmc_blk_request *brq);
 VISIBLE_IF_KUNIT unsigned int
 mmc_blk_rw_retries(const struct mmc_blk_request *brq, unsigned int retries);
 VISIBLE_IF_KUNIT struct mmc_io_verdict

@@ -989,6 +989,46 @@ static void host_error_test(struct kunit *test)
 	}
 }
 
+struct no_poll_case {
+	const char *name;
+	enum req_op op;
+	u32 caps;
+	u32 resp;
+	int cmd_error;
+	int data_error;
+	bool expected;
+};
+
+static const struct no_poll_case no_poll_cases[] = {
+	{ "read", REQ_OP_READ, 0, R1_READY_FOR_DATA, 0, 0, true },
+	{ "write", REQ_OP_WRITE, 0, R1_READY_FOR_DATA, 0, 0, false },
+	{ "no response", REQ_OP_READ, 0, 0, -ETIMEDOUT, 0, false },
+	{ "bad data", REQ_OP_READ, 0, R1_READY_FOR_DATA, 0, -EILSEQ, false },
+	{ "address error", REQ_OP_READ, 0, R1_ADDRESS_ERROR, 0, 0, false },
+	{ "exception event", REQ_OP_READ, 0, R1_EXCEPTION_EVENT, 0, 0, false },
+	{ "the same bit in SPI mode", REQ_OP_READ, MMC_CAP_SPI,
+	  R1_EXCEPTION_EVENT, 0, 0, true },
+	{ "host that suspends at once", REQ_OP_READ, MMC_CAP_SYNC_RUNTIME_PM,
+	  R1_READY_FOR_DATA, 0, 0, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(no_poll, no_poll_cases, name);
+
+/* What may be completed without asking the card */
+static void no_poll_test(struct kunit *test)
+{
+	const struct no_poll_case *c = test->param_value;
+	struct io_test *t = test->priv;
+
+	io_finish(t, c->op, true);
+	t->host.caps |= c->caps;
+	t->brq.cmd.resp[0] = c->resp;
+	t->brq.cmd.error = c->cmd_error;
+	t->brq.data.error = c->data_error;
+	KUNIT_EXPECT_EQ(test, mmc_blk_needs_no_poll(&t->card, &t->io, &t->brq),
+			c->expected);
+}
+
 /* ------------------------------------------------------------------- verdicts */
 
 struct rw_verdict_case {
@@ -1194,6 +1234,7 @@ static struct kunit_case result_cases[] = {
 	KUNIT_CASE_PARAM(status_test, r1_gen_params),
 	KUNIT_CASE_PARAM(state_test, state_gen_params),
 	KUNIT_CASE(host_error_test),
+	KUNIT_CASE_PARAM(no_poll_test, no_poll_gen_params),
 	KUNIT_CASE_PARAM(rw_verdict_test, rw_verdict_gen_params),
 	KUNIT_CASE_PARAM(retries_test, retries_gen_params),
 	KUNIT_CASE(attempts_test),
