@@ -172,6 +172,21 @@ run_fio() {
 	fi
 }
 
+# fio_figures NAME: of /tmp/NAME.json, a line "DIRECTION FIGURE VALUE" each: total_ios,
+# bw_bytes and the longest clat_ns of read and write, total_ios and the longest
+# lat_ns of sync
+fio_figures() {
+	awk '
+		/^ *"(read|write|trim|sync)" : \{/ { gsub(/"/, ""); direction = $1 }
+		/"(slat_ns|clat_ns|lat_ns)" : \{/ { gsub(/"/, ""); latency = $1 }
+		{ gsub(/[",]/, "") }
+		$1 == "max" && (latency == "clat_ns" || direction == "sync") {
+			print direction, "max", $3; latency = ""
+		}
+		$1 == "total_ios" || $1 == "bw_bytes" { print direction, $1, $3 }
+	' "/tmp/$1.json"
+}
+
 # load_disk: I/O on $dev in the background, until it fails or is stopped; returns
 # when some of it is done. Arguments are more options of fio's.
 load_disk() {
