@@ -18,10 +18,10 @@ struct scatterlist;
  * struct mmc_io - what is left to do of an I/O when it is started
  * @op: REQ_OP_READ, REQ_OP_WRITE, REQ_OP_FLUSH, or one that erases
  * @flags: MMC_IO_* below
+ * @sg_len: entries used in @sg, before any cut
  * @sector: where it starts on the disk, in units of 512 bytes
  * @nr_sectors: its length in units of 512 bytes
  * @tag: number of the task, where the host has a command queue
- * @sg_len: entries used in @sg, before any cut
  * @sg: for reads and writes, where all of the data is. Preparing the transfer
  *	cuts the list to what one transfer can do.
  * @crypt_ctx: inline encryption context, or NULL for data to be sent as it is
@@ -32,17 +32,17 @@ struct scatterlist;
  */
 struct mmc_io {
 	enum req_op		op;
-	unsigned int		flags;
+	u16			flags;
 /* Done means stored in the flash, not just in the card's cache */
 #define MMC_IO_FUA		BIT(0)
 /* Metadata of a filesystem */
 #define MMC_IO_META		BIT(1)
 /* Something failed before: transfer one native sector at a time */
 #define MMC_IO_SINGLE		BIT(2)
+	u16			sg_len;
 	sector_t		sector;
 	unsigned int		nr_sectors;
 	int			tag;
-	unsigned int		sg_len;
 	struct scatterlist	*sg;
 #ifdef CONFIG_MMC_CRYPTO
 	const struct bio_crypt_ctx *crypt_ctx;

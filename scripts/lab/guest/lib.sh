@@ -173,16 +173,17 @@ run_fio() {
 }
 
 # fio_figures NAME: of /tmp/NAME.json, a line "DIRECTION FIGURE VALUE" each: total_ios,
-# bw_bytes and the longest clat_ns of read and write, total_ios and the longest
-# lat_ns of sync
+# bw_bytes, the 99.9th percentile and the longest of clat_ns of read and write,
+# total_ios and the longest lat_ns of sync
 fio_figures() {
 	awk '
 		/^ *"(read|write|trim|sync)" : \{/ { gsub(/"/, ""); direction = $1 }
 		/"(slat_ns|clat_ns|lat_ns)" : \{/ { gsub(/"/, ""); latency = $1 }
 		{ gsub(/[",]/, "") }
 		$1 == "max" && (latency == "clat_ns" || direction == "sync") {
-			print direction, "max", $3; latency = ""
+			print direction, "max", $3
 		}
+		$1 == "99.900000" && latency == "clat_ns" { print direction, "p99.9", $3 }
 		$1 == "total_ios" || $1 == "bw_bytes" { print direction, $1, $3 }
 	' "/tmp/$1.json"
 }
