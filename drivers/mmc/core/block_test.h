@@ -34,7 +34,7 @@ mmc_blk_rw_verdict(const struct mmc_io *io, const struct mmc_blk_request *brq,
 		   unsigned int retries, const struct mmc_card *card);
 VISIBLE_IF_KUNIT struct mmc_io_verdict
 mmc_blk_cqe_verdict(const struct mmc_io *io, const struct mmc_request *mrq,
-		    unsigned int retries, bool in_recovery);
+		    unsigned int retries, bool in_recovery, bool giving_up);
 VISIBLE_IF_KUNIT int mmc_blk_readonly(struct mmc_card *card);
 VISIBLE_IF_KUNIT unsigned int mmc_blk_io_flags(struct mmc_card *card);
 

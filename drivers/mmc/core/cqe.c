@@ -94,7 +94,8 @@ static int mmc_card_cqe_on(struct mmc_card *card)
  * Off, the engine is disabled, and then CMDQ_MODE_EN of the card is cleared
  * (JESD84-B51, 6.6.39). On, it is the other way round, as far as card and host
  * have a queue. The card remembers, and initialising it again after a reset, a
- * loss of power or suspend leaves it at that.
+ * loss of power or suspend leaves it at that. A card that was found while the
+ * parameter use_cqe was off keeps its queue off in any case.
  *
  * Context: process context, host claimed, card and host resumed, nothing in
  *	flight.
@@ -106,6 +107,8 @@ static int mmc_card_cqe_on(struct mmc_card *card)
 int mmc_card_set_cqe(struct mmc_card *card, bool on)
 {
 	WARN_ON(!card->host->claimed);
+
+	on = on && card->use_cqe;
 
 	/* That the queue was to be off does not mean that it went off */
 	if (card->no_cqe == !on && (on || !card->ext_csd.cmdq_en))

@@ -9,6 +9,7 @@
 
 #include <linux/bits.h>
 #include <linux/blk_types.h>
+#include <linux/ioprio.h>
 
 struct bio_crypt_ctx;
 struct blk_crypto_keyslot;
@@ -39,6 +40,10 @@ struct mmc_io {
 #define MMC_IO_META		BIT(1)
 /* Something failed before: transfer one native sector at a time */
 #define MMC_IO_SINGLE		BIT(2)
+/* Somebody waits until it is done */
+#define MMC_IO_SYNC		BIT(3)
+/* The card serves it before others, if it can tell them apart */
+#define MMC_IO_PRIO		BIT(4)
 	u16			sg_len;
 	sector_t		sector;
 	unsigned int		nr_sectors;
@@ -72,6 +77,8 @@ struct mmc_io_limits {
  * @MMC_IO_AGAIN: start again with all of it; this attempt does not count
  * @MMC_IO_RETRY: count a retry and start again with all of it, one native
  *	sector at a time
+ * @MMC_IO_REGULAR: start again with all of it, by regular commands and with no
+ *	retry counted; and send no direct commands to the card any more
  * @MMC_IO_FAIL: end what is left of it with an error
  * @MMC_IO_FAIL_QUIET: the same, without a message, since the card is gone
  */
@@ -79,6 +86,7 @@ enum mmc_io_action {
 	MMC_IO_DONE,
 	MMC_IO_AGAIN,
 	MMC_IO_RETRY,
+	MMC_IO_REGULAR,
 	MMC_IO_FAIL,
 	MMC_IO_FAIL_QUIET,
 };
@@ -106,7 +114,23 @@ static inline unsigned int mmc_io_flags(blk_opf_t opf, bool single)
 {
 	return (opf & REQ_FUA ? MMC_IO_FUA : 0) |
 	       (opf & REQ_META ? MMC_IO_META : 0) |
+	       (op_is_sync(opf) ? MMC_IO_SYNC : 0) |
 	       (single ? MMC_IO_SINGLE : 0);
+}
+
+/**
+ * mmc_io_prio_flags - the flags of an I/O that follow from its priority
+ * @ioprio: I/O priority, IOPRIO_PRIO_VALUE()
+ *
+ * Cards know two priorities (JESD84-B51, 6.6.39.2): the real-time class has the
+ * higher one, everybody else the lower.
+ *
+ * Context: any.
+ * Return: MMC_IO_* for &struct mmc_io.
+ */
+static inline unsigned int mmc_io_prio_flags(unsigned short ioprio)
+{
+	return IOPRIO_PRIO_CLASS(ioprio) == IOPRIO_CLASS_RT ? MMC_IO_PRIO : 0;
 }
 
 static inline bool mmc_io_is_write(const struct mmc_io *io)

@@ -795,6 +795,7 @@ static struct mmc_thread_slot *mmc_thread_finish(struct mmc_thread_slot *cur,
 	case MMC_IO_AGAIN:
 		mmc_thread_unprepare(cur, 0);
 		break;
+	case MMC_IO_REGULAR:	/* Nothing else was tried */
 	case MMC_IO_FAIL:
 	case MMC_IO_FAIL_QUIET:
 		mmc_thread_end(cur, BLK_STS_IOERR);

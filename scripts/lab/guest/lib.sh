@@ -69,7 +69,8 @@ must_fail() {
 #
 
 # find_card NAME: set $host (mmcN), $card (its device in sysfs), $disk
-# (mmcblkN) and $dev (its node); fails until they are there
+# (mmcblkN) and $dev (its node); fails until they are there. The disk gets the
+# scheduler $with_scheduler if that is set.
 find_card() {
 	host=$(cat "$SIM/$1/host_name") || return 1
 	for card in "/sys/class/mmc_host/$host/$host":*; do
@@ -79,7 +80,9 @@ find_card() {
 			case $disk in
 			*boot*|*gp*|*\**) ;;
 			# Its node is there a moment before it can be opened.
-			*) true < "$dev" && return 0 ;;
+			*) true < "$dev" || continue
+				[ -z "${with_scheduler:-}" ] || scheduler "$disk" "$with_scheduler"
+				return ;;
 			esac
 		done
 	done

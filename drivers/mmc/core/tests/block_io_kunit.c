@@ -734,16 +734,21 @@ struct task_case {
 
 static const struct task_case task_cases[] = {
 	{ "read", REQ_OP_READ, 0, 8, MMC_DATA_READ, 8 },
-	{ "write", REQ_OP_WRITE, 0, 8, MMC_DATA_WRITE, 8 },
+	{ "write", REQ_OP_WRITE, 0, 8, MMC_DATA_WRITE | MMC_DATA_BULK, 8 },
+	{ "synchronous write", REQ_OP_WRITE, MMC_IO_SYNC, 8, MMC_DATA_WRITE, 8 },
+	{ "read of high priority", REQ_OP_READ, MMC_IO_PRIO, 8,
+	  MMC_DATA_READ | MMC_DATA_PRIO, 8 },
+	{ "write of high priority", REQ_OP_WRITE, MMC_IO_PRIO, 8,
+	  MMC_DATA_WRITE | MMC_DATA_PRIO, 8 },
 	{ "one sector", REQ_OP_READ, 0, 1, MMC_DATA_READ, 1 },
 	{ "reliable write", REQ_OP_WRITE, MMC_IO_FUA, 8,
 	  MMC_DATA_WRITE | MMC_DATA_REL_WR, 8 },
 	{ "FUA read", REQ_OP_READ, MMC_IO_FUA, 8, MMC_DATA_READ, 8 },
 	{ "tagged write", REQ_OP_WRITE, MMC_IO_META, 8,
-	  MMC_DATA_WRITE | MMC_DATA_DAT_TAG, 8 },
+	  MMC_DATA_WRITE | MMC_DATA_DAT_TAG | MMC_DATA_BULK, 8 },
 	{ "metadata read", REQ_OP_READ, MMC_IO_META, 8, MMC_DATA_READ, 8 },
 	{ "singly", REQ_OP_READ, MMC_IO_SINGLE, 8, MMC_DATA_READ, 1 },
-	{ "more than fits", REQ_OP_WRITE, 0, 200, MMC_DATA_WRITE, 128 },
+	{ "more than fits", REQ_OP_WRITE, MMC_IO_SYNC, 200, MMC_DATA_WRITE, 128 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(task, task_cases, name);
@@ -769,6 +774,61 @@ static void task_test(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, t->brq.mrq.cmd);
 	KUNIT_EXPECT_NULL(test, t->brq.mrq.sbc);
 	KUNIT_EXPECT_NULL(test, t->brq.mrq.stop);
+}
+
+struct flags_case {
+	const char *name;
+	blk_opf_t opf;
+	bool single;
+	/* expected */
+	unsigned int flags;
+};
+
+static const struct flags_case flags_cases[] = {
+	{ "write-back", REQ_OP_WRITE, false, 0 },
+	{ "read", REQ_OP_READ, false, MMC_IO_SYNC },
+	{ "read-ahead", REQ_OP_READ | REQ_RAHEAD, false, MMC_IO_SYNC },
+	{ "synchronous write", REQ_OP_WRITE | REQ_SYNC, false, MMC_IO_SYNC },
+	{ "FUA write", REQ_OP_WRITE | REQ_FUA, false, MMC_IO_SYNC | MMC_IO_FUA },
+	{ "metadata", REQ_OP_WRITE | REQ_META, false, MMC_IO_META },
+	{ "after an error", REQ_OP_WRITE, true, MMC_IO_SINGLE },
+	{ "background write", REQ_OP_WRITE | REQ_BACKGROUND, false, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(flags, flags_cases, name);
+
+static void flags_test(struct kunit *test)
+{
+	const struct flags_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, mmc_io_flags(c->opf, c->single), c->flags);
+}
+
+struct prio_case {
+	const char *name;
+	int class;
+	int level;
+	/* expected */
+	unsigned int flags;
+};
+
+static const struct prio_case prio_cases[] = {
+	{ "none", IOPRIO_CLASS_NONE, 0, 0 },
+	{ "real-time, highest", IOPRIO_CLASS_RT, 0, MMC_IO_PRIO },
+	{ "real-time, lowest", IOPRIO_CLASS_RT, 7, MMC_IO_PRIO },
+	{ "best effort, highest", IOPRIO_CLASS_BE, 0, 0 },
+	{ "idle", IOPRIO_CLASS_IDLE, 0, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(prio, prio_cases, name);
+
+static void prio_test(struct kunit *test)
+{
+	const struct prio_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test,
+			mmc_io_prio_flags(IOPRIO_PRIO_VALUE(c->class, c->level)),
+			c->flags);
 }
 
 static void flush_test(struct kunit *test)
@@ -1151,30 +1211,37 @@ struct cqe_verdict_case {
 	int error;
 	unsigned int bytes;
 	unsigned int retries;
-	bool recovery;
+	bool recovery, giving_up;
 	/* expected */
 	enum mmc_io_action action;
 	unsigned int done;
 };
 
 static const struct cqe_verdict_case cqe_verdict_cases[] = {
-	{ "all of it", true, 0, 4096, 0, false, MMC_IO_DONE, 4096 },
-	{ "a part of it", true, 0, 512, 2, false, MMC_IO_DONE, 512 },
-	{ "error, first", true, -EILSEQ, 0, 0, false, MMC_IO_RETRY, 0 },
-	{ "error, last retry", true, -EILSEQ, 0, 1, false, MMC_IO_RETRY, 0 },
-	{ "error, retries used up", true, -EILSEQ, 0, 2, false, MMC_IO_FAIL, 0 },
-	{ "error after some bytes", true, -EILSEQ, 512, 0, false, MMC_IO_RETRY, 0 },
-	{ "recovery, done before", true, 0, 4096, 0, true, MMC_IO_DONE, 4096 },
+	{ "all of it", true, 0, 4096, 0, false, false, MMC_IO_DONE, 4096 },
+	{ "a part of it", true, 0, 512, 2, false, false, MMC_IO_DONE, 512 },
+	{ "error, first", true, -EILSEQ, 0, 0, false, false, MMC_IO_RETRY, 0 },
+	{ "error, last retry", true, -EILSEQ, 0, 1, false, false, MMC_IO_RETRY, 0 },
+	{ "error, retries used up", true, -EILSEQ, 0, 2, false, false, MMC_IO_FAIL, 0 },
+	{ "error after some bytes", true, -EILSEQ, 512, 0, false, false, MMC_IO_RETRY, 0 },
+	{ "recovery, done before", true, 0, 4096, 0, true, false, MMC_IO_DONE, 4096 },
 	/* Discarded by the card: requeued, and no retry is counted. */
-	{ "recovery, discarded", true, 0, 0, 2, true, MMC_IO_DONE, 0 },
-	{ "recovery, error", true, -ETIMEDOUT, 0, 1, true, MMC_IO_RETRY, 0 },
-	{ "recovery, error, used up", true, -ETIMEDOUT, 0, 2, true, MMC_IO_FAIL, 0 },
-	{ "direct command", false, 0, 0, 0, false, MMC_IO_DONE, 0 },
-	{ "direct command, error", false, -ETIMEDOUT, 0, 0, false, MMC_IO_RETRY, 0 },
-	{ "direct command, used up", false, -ETIMEDOUT, 0, 2, false, MMC_IO_FAIL, 0 },
+	{ "recovery, discarded", true, 0, 0, 2, true, false, MMC_IO_DONE, 0 },
+	{ "recovery, error", true, -ETIMEDOUT, 0, 1, true, false, MMC_IO_RETRY, 0 },
+	{ "recovery, error, used up", true, -ETIMEDOUT, 0, 2, true, false, MMC_IO_FAIL, 0 },
+	{ "direct command", false, 0, 0, 0, false, false, MMC_IO_DONE, 0 },
+	{ "direct command, error", false, -ETIMEDOUT, 0, 0, false, false, MMC_IO_RETRY, 0 },
+	/* It is not the flush that failed, but the way that it was sent. */
+	{ "direct command, used up", false, -ETIMEDOUT, 0, 1, false, false, MMC_IO_REGULAR, 0 },
 	/* No error, but nobody knows whether it was carried out. */
-	{ "direct command, recovery", false, 0, 0, 2, true, MMC_IO_AGAIN, 0 },
-	{ "direct command, recovery, error", false, -ETIMEDOUT, 0, 1, true, MMC_IO_RETRY, 0 },
+	{ "direct command, recovery", false, 0, 0, 2, true, false, MMC_IO_AGAIN, 0 },
+	{ "direct command, recovery, error", false, -EIO, 0, 0, true, false, MMC_IO_RETRY, 0 },
+	{ "direct command, recovery, used up", false, -EIO, 0, 1, true, false, MMC_IO_REGULAR, 0 },
+	/* No error of the queue is the last word if it was the last of the queue. */
+	{ "giving up, used up", true, -ETIMEDOUT, 0, 2, true, true, MMC_IO_AGAIN, 0 },
+	{ "giving up, discarded", true, 0, 0, 2, true, true, MMC_IO_DONE, 0 },
+	{ "giving up, direct command, used up", false, -EIO, 0, 1, true, true, MMC_IO_AGAIN, 0 },
+	{ "giving up, direct command", false, 0, 0, 0, true, true, MMC_IO_AGAIN, 0 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(cqe_verdict, cqe_verdict_cases, name);
@@ -1195,7 +1262,8 @@ static void cqe_verdict_test(struct kunit *test)
 		mmc_blk_cqe_prep_flush(&t->brq, &t->io);
 		t->brq.cmd.error = c->error;
 	}
-	v = mmc_blk_cqe_verdict(&t->io, &t->brq.mrq, c->retries, c->recovery);
+	v = mmc_blk_cqe_verdict(&t->io, &t->brq.mrq, c->retries, c->recovery,
+				c->giving_up);
 
 	KUNIT_EXPECT_EQ(test, v.action, c->action);
 	KUNIT_EXPECT_EQ(test, v.bytes, c->done);
@@ -1216,6 +1284,8 @@ static struct kunit_case prep_cases[] = {
 	KUNIT_CASE(sg_random_test),
 	KUNIT_CASE_PARAM(readonly_test, readonly_gen_params),
 	KUNIT_CASE_PARAM(task_test, task_gen_params),
+	KUNIT_CASE_PARAM(flags_test, flags_gen_params),
+	KUNIT_CASE_PARAM(prio_test, prio_gen_params),
 	KUNIT_CASE(flush_test),
 #ifdef CONFIG_MMC_CRYPTO
 	KUNIT_CASE(crypto_test),

@@ -1529,6 +1529,8 @@ int mmc_sim_cqe_init(struct mmc_sim_host *host)
 		cq_host->caps |= CQHCI_TASK_DESC_SZ_128;
 	if (host->cfg.short_txfr_desc)
 		cq_host->quirks |= CQHCI_QUIRK_SHORT_TXFR_DESC_SZ;
+	if (host->cfg.coalescing)
+		cq_host->caps |= CQHCI_INTR_COALESCING;
 
 	if (!host->mmc)
 		return 0;
