@@ -14,7 +14,7 @@
 #include "row-policy.h"
 
 #define CREATE_TRACE_POINTS
-#include "row-trace.h"
+#include "row_trace.h"
 
 const char *const row_queue_names[ROW_NR_QUEUES] = {
 	[ROW_HP_READ]	= "hp_read",

@@ -144,7 +144,7 @@ TRACE_EVENT(row_resume,
 #undef TRACE_INCLUDE_PATH
 #undef TRACE_INCLUDE_FILE
 #define TRACE_INCLUDE_PATH .
-#define TRACE_INCLUDE_FILE row-trace
+#define TRACE_INCLUDE_FILE row_trace
 
 /* This part must be outside protection */
 #include <trace/define_trace.h>
