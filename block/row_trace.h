@@ -8,30 +8,43 @@
 #include <linux/blkdev.h>
 #include <linux/tracepoint.h>
 
-/* In the order of enum row_queue_id in row-policy.h. */
+#include "row-policy.h"
+
+TRACE_DEFINE_ENUM(ROW_HP_READ);
+TRACE_DEFINE_ENUM(ROW_HP_SWRITE);
+TRACE_DEFINE_ENUM(ROW_RP_READ);
+TRACE_DEFINE_ENUM(ROW_RP_SWRITE);
+TRACE_DEFINE_ENUM(ROW_RP_WRITE);
+TRACE_DEFINE_ENUM(ROW_LP_READ);
+TRACE_DEFINE_ENUM(ROW_LP_SWRITE);
+TRACE_DEFINE_ENUM(ROW_TURN);
+TRACE_DEFINE_ENUM(ROW_BORROW);
+TRACE_DEFINE_ENUM(ROW_EXPIRED);
+TRACE_DEFINE_ENUM(ROW_HOLD_NONE);
+TRACE_DEFINE_ENUM(ROW_HOLD_IDLE);
+TRACE_DEFINE_ENUM(ROW_HOLD_WRITES);
+
 #define row_show_queue(id)					\
 	__print_symbolic(id,					\
-		{ 0, "hp_read" },				\
-		{ 1, "hp_swrite" },				\
-		{ 2, "rp_read" },				\
-		{ 3, "rp_swrite" },				\
-		{ 4, "rp_write" },				\
-		{ 5, "lp_read" },				\
-		{ 6, "lp_swrite" })
+		{ ROW_HP_READ, "hp_read" },			\
+		{ ROW_HP_SWRITE, "hp_swrite" },			\
+		{ ROW_RP_READ, "rp_read" },			\
+		{ ROW_RP_SWRITE, "rp_swrite" },			\
+		{ ROW_RP_WRITE, "rp_write" },			\
+		{ ROW_LP_READ, "lp_read" },			\
+		{ ROW_LP_SWRITE, "lp_swrite" })
 
-/* In the order of enum row_reason. */
 #define row_show_reason(reason)					\
 	__print_symbolic(reason,				\
-		{ 0, "turn" },					\
-		{ 1, "borrow" },				\
-		{ 2, "expired" })
+		{ ROW_TURN, "turn" },				\
+		{ ROW_BORROW, "borrow" },			\
+		{ ROW_EXPIRED, "expired" })
 
-/* In the order of enum row_hold. */
 #define row_show_hold(hold)					\
 	__print_symbolic(hold,					\
-		{ 0, "none" },					\
-		{ 1, "idle" },					\
-		{ 2, "writes" })
+		{ ROW_HOLD_NONE, "none" },			\
+		{ ROW_HOLD_IDLE, "idle" },			\
+		{ ROW_HOLD_WRITES, "writes" })
 
 TRACE_EVENT(row_insert,
 	    TP_PROTO(dev_t dev, unsigned int queue, bool at_head,
