@@ -1414,6 +1414,28 @@ static void mmc_sim_cmd_task_params(struct mmc_sim_card *card,
 	mmc_sim_r1(card, cmd, state);
 }
 
+/* A task of high priority is executed before the others (6.6.39). */
+static u64 mmc_sim_task_read_first(struct mmc_sim_card *card,
+				   const struct mmc_sim_task *task, u64 now)
+{
+	u64 ready = mmc_sim_time_read_first(&card->timing, now, task->sector,
+					    task->blocks);
+	unsigned int i;
+
+	for (i = 0; i < MMC_SIM_SLOTS; i++) {
+		struct mmc_sim_task *other = &card->task[i];
+
+		if (!other->queued || other->priority ||
+		    other->dir != MMC_SIM_READ || other->ready <= now)
+			continue;
+		other->ready += mmc_sim_time_read_lost(&card->timing,
+						       other->ready,
+						       other->sector,
+						       other->blocks);
+	}
+	return ready;
+}
+
 /*
  * CMD45 queues the task. Its address counts sectors on every card: that is what
  * a CQHCI task descriptor holds, and the engine passes it on.
@@ -1452,7 +1474,9 @@ static void mmc_sim_cmd_task_addr(struct mmc_sim_card *card,
 	if (err)
 		return;
 
-	if (t.dir == MMC_SIM_READ)
+	if (t.dir == MMC_SIM_READ && t.priority)
+		t.ready = mmc_sim_task_read_first(card, &t, now);
+	else if (t.dir == MMC_SIM_READ)
 		t.ready = mmc_sim_time_read(&card->timing, now, t.sector,
 					    t.blocks);
 	else if (mmc_sim_cache_on(card) && !t.reliable && !t.forced_prog)

@@ -37,6 +37,7 @@
 #define MMC_SIM_SLOTS		32	/* CQHCI slots, and the most a card can queue */
 #define MMC_SIM_DCMD_SLOT	31
 #define MMC_SIM_SECTOR		512
+#define MMC_SIM_MAX_CHANNELS	64
 
 /* ---------------------------------------------------------------- config */
 
@@ -130,6 +131,9 @@ const char *mmc_sim_rule_text(enum mmc_sim_rule rule);
  * @instant: nothing takes time
  * @bus_free: when the bus is free again
  * @channel_free: when each flash channel is free again
+ * @channel_held: until when it does what no read overtakes
+ * @channel_begun: when it begins what the last read of high priority has there
+ * @channel_lost: by how long that read delays those that it overtook there
  * @buffer_level: bytes in the write buffer that are not programmed, at
  *	@buffer_time
  * @buffer_work: ns until the buffer is empty, from @buffer_time
@@ -146,7 +150,10 @@ struct mmc_sim_timing {
 	bool free_bus;
 	bool instant;
 	u64 bus_free;
-	u64 channel_free[64];
+	u64 channel_free[MMC_SIM_MAX_CHANNELS];
+	u64 channel_held[MMC_SIM_MAX_CHANNELS];
+	u64 channel_begun[MMC_SIM_MAX_CHANNELS];
+	u64 channel_lost[MMC_SIM_MAX_CHANNELS];
 	u64 buffer_level;
 	u64 buffer_work;
 	u64 buffer_time;
@@ -162,6 +169,10 @@ void mmc_sim_timing_ios(struct mmc_sim_timing *t, const struct mmc_ios *ios);
 void mmc_sim_timing_reset(struct mmc_sim_timing *t, u64 now);
 u64 mmc_sim_time_cmd(const struct mmc_sim_timing *t);
 u64 mmc_sim_time_read(struct mmc_sim_timing *t, u64 now, u64 sector, u32 nr);
+u64 mmc_sim_time_read_first(struct mmc_sim_timing *t, u64 now, u64 sector,
+			    u32 nr);
+u64 mmc_sim_time_read_lost(const struct mmc_sim_timing *t, u64 ready,
+			   u64 sector, u32 nr);
 u64 mmc_sim_time_bus(struct mmc_sim_timing *t, u64 now, u64 bytes, u32 blocks);
 u64 mmc_sim_time_write(struct mmc_sim_timing *t, u64 now, u64 sector, u32 nr,
 		       bool cached);

@@ -374,32 +374,79 @@ static bool draining(const struct mmc_sim_timing *t, u64 at)
 	       at < t->buffer_time + t->buffer_work;
 }
 
-/*
- * Occupy a page's channel for @ns, from @at or when it is free. While the
- * buffer is emptied a page program is under way on every channel: it is
- * finished, but no other goes first, and the buffer takes so much longer.
- * Returns the end.
- */
-static u64 channel_use(struct mmc_sim_timing *t, u64 page, u64 at, u64 ns)
+static u32 page_channel(const struct mmc_sim_timing *t, u64 page)
 {
-	u32 channels = t->cfg->channels;
-	u64 program = us_to_ns(t->cfg->program_us);
-	u64 *free;
 	u32 channel;
 
-	div_u64_rem(page, channels, &channel);
-	free = &t->channel_free[channel];
-	at = max(at, *free);
+	div_u64_rem(page, t->cfg->channels, &channel);
+	return channel;
+}
+
+/*
+ * When a channel that could begin work of @ns at @at begins with it. While the
+ * buffer is emptied a page program is under way on every channel: it is
+ * finished, but no other goes first, and the buffer takes so much longer.
+ */
+static u64 channel_begin(struct mmc_sim_timing *t, u64 at, u64 ns)
+{
+	u64 program = us_to_ns(t->cfg->program_us);
+
 	if (program && draining(t, at)) {
 		u64 begun;
 
 		div64_u64_rem(at - t->drain_start, program, &begun);
 		if (begun)
 			at += program - begun;
-		t->buffer_work += div_u64(ns, channels);
+		t->buffer_work += div_u64(ns, t->cfg->channels);
 	}
-	*free = at + ns;
+	return at;
+}
+
+/*
+ * Occupy a page's channel for @ns, from @at or when it is free. Returns the
+ * end.
+ */
+static u64 channel_use(struct mmc_sim_timing *t, u64 page, u64 at, u64 ns)
+{
+	u64 *free = &t->channel_free[page_channel(t, page)];
+
+	*free = channel_begin(t, max(at, *free), ns) + ns;
 	return *free;
+}
+
+/* The same for a program: a read of high priority waits for its end. */
+static u64 channel_hold(struct mmc_sim_timing *t, u64 page, u64 at, u64 ns)
+{
+	u64 end = channel_use(t, page, at, ns);
+
+	t->channel_held[page_channel(t, page)] = end;
+	return end;
+}
+
+/*
+ * Read a page before those that the channel has yet to read, and after the one
+ * that it is reading at @at. These are all of the same length and follow on
+ * each other, so it is known when that one ends.
+ */
+static u64 channel_overtake(struct mmc_sim_timing *t, u64 page, u64 at, u64 ns)
+{
+	u32 channel = page_channel(t, page);
+	u64 *free = &t->channel_free[channel];
+	u64 *held = &t->channel_held[channel];
+	u64 left;
+
+	at = max(at, *held);
+	if (at >= *free)
+		return channel_hold(t, page, at, ns);
+
+	div64_u64_rem(*free - at, ns, &left);
+	at = channel_begin(t, at + left, ns);
+	if (!t->channel_lost[channel])
+		t->channel_begun[channel] = at;
+	t->channel_lost[channel] += ns;
+	*free += ns;
+	*held = at + ns;
+	return *held;
 }
 
 /*
@@ -466,8 +513,12 @@ void mmc_sim_timing_reset(struct mmc_sim_timing *t, u64 now)
 	unsigned int i;
 
 	t->bus_free = now;
-	for (i = 0; i < ARRAY_SIZE(t->channel_free); i++)
+	for (i = 0; i < MMC_SIM_MAX_CHANNELS; i++) {
 		t->channel_free[i] = now;
+		t->channel_held[i] = now;
+		t->channel_begun[i] = now;
+		t->channel_lost[i] = 0;
+	}
 	t->buffer_level = 0;
 	t->buffer_work = 0;
 	t->buffer_time = now;
@@ -530,6 +581,59 @@ u64 mmc_sim_time_cmd(const struct mmc_sim_timing *t)
 	return div_u64((u64)CMD_CLOCKS * NSEC_PER_SEC + t->clock - 1, t->clock);
 }
 
+/*
+ * Read a page from @at on, or when its channel is free. A read of high priority
+ * overtakes those that still have the channel at @overtake.
+ */
+static u64 page_read(struct mmc_sim_timing *t, u64 page, u64 at, u64 overtake)
+{
+	u64 read = us_to_ns(t->cfg->read_us);
+
+	if (overtake == U64_MAX)
+		return channel_use(t, page, at, read);
+	if (t->channel_free[page_channel(t, page)] > overtake)
+		return channel_overtake(t, page, overtake, read);
+	return channel_hold(t, page, at, read);
+}
+
+static u64 read_media(struct mmc_sim_timing *t, u64 now, u64 sector, u32 nr,
+		      bool first)
+{
+	const struct mmc_sim_config *cfg = t->cfg;
+	u64 pos = sector * MMC_SIM_SECTOR;
+	u64 end = pos + (u64)nr * MMC_SIM_SECTOR;
+	bool ahead = cfg->read_ahead_kib && sector == t->next_read;
+	u64 ahead_end = ahead ? pos + (u64)cfg->read_ahead_kib * SZ_1K : 0;
+	u64 from, start, at;
+	u64 page;
+
+	t->next_read = sector + nr;
+	if (t->instant || !nr)
+		return now;
+
+	buffer_sync(t, now);
+	from = ahead ? now : now + us_to_ns(cfg->read_setup_us);
+	start = from;
+	if (!cfg->read_us)
+		return start;
+
+	page = div64_u64(pos, page_bytes(t));
+	for (at = pos; at < end; at = ++page * page_bytes(t)) {
+		u64 moved = media_bus_ns(t, at - pos);
+
+		/* The last read may have left us in the middle of a page. */
+		if (at >= ahead_end || at == page * page_bytes(t) ||
+		    (first && t->page_ready > from))
+			t->page_ready = page_read(t, page,
+						  at < ahead_end ? 0 : from,
+						  first ? from : U64_MAX);
+
+		if (t->page_ready > moved)
+			start = max(start, t->page_ready - moved);
+	}
+	return start;
+}
+
 /**
  * mmc_sim_time_read() - fetch data from flash
  * @t: timing
@@ -550,39 +654,60 @@ u64 mmc_sim_time_cmd(const struct mmc_sim_timing *t)
  */
 u64 mmc_sim_time_read(struct mmc_sim_timing *t, u64 now, u64 sector, u32 nr)
 {
-	const struct mmc_sim_config *cfg = t->cfg;
-	u64 pos = sector * MMC_SIM_SECTOR;
-	u64 end = pos + (u64)nr * MMC_SIM_SECTOR;
-	bool ahead = cfg->read_ahead_kib && sector == t->next_read;
-	u64 ahead_end = ahead ? pos + (u64)cfg->read_ahead_kib * SZ_1K : 0;
-	u64 read = us_to_ns(cfg->read_us);
-	u64 from, start, at;
+	return read_media(t, now, sector, nr, false);
+}
+
+/**
+ * mmc_sim_time_read_first() - fetch data for a task of high priority
+ * @t: timing
+ * @now: when the card got to know of the task, in ns
+ * @sector: first 512-byte sector
+ * @nr: number of sectors
+ *
+ * The task is executed before those of no priority (6.6.39): each channel
+ * reads its pages before all that it has yet to read for others. A page that is
+ * being read, a program and an erase end first, and so do the reads of high
+ * priority that came before. How long the others are delayed is to be asked
+ * from mmc_sim_time_read_lost() before the next call.
+ *
+ * Context: Any; the caller holds the lock that protects @t.
+ * Return: time in ns at which the transfer can start.
+ */
+u64 mmc_sim_time_read_first(struct mmc_sim_timing *t, u64 now, u64 sector,
+			    u32 nr)
+{
+	memset(t->channel_lost, 0, sizeof(t->channel_lost));
+	return read_media(t, now, sector, nr, true);
+}
+
+/**
+ * mmc_sim_time_read_lost() - by how long a read was delayed
+ * @t: timing, after mmc_sim_time_read_first()
+ * @ready: time in ns at which the transfer of the read could start before
+ * @sector: first 512-byte sector of the read
+ * @nr: number of its sectors
+ *
+ * Context: Any; the caller holds the lock that protects @t.
+ * Return: ns; 0 for a read that has none of its pages behind those that went
+ * first.
+ */
+u64 mmc_sim_time_read_lost(const struct mmc_sim_timing *t, u64 ready,
+			   u64 sector, u32 nr)
+{
+	u64 first = div64_u64(sector * MMC_SIM_SECTOR, page_bytes(t));
+	u64 last = div64_u64((sector + nr) * MMC_SIM_SECTOR - 1, page_bytes(t));
+	u64 lost = 0;
 	u64 page;
 
-	t->next_read = sector + nr;
-	if (t->instant || !nr)
-		return now;
+	/* With as many pages as there are channels, each has one. */
+	last = min(last, first + t->cfg->channels - 1);
+	for (page = first; page <= last; page++) {
+		u32 channel = page_channel(t, page);
 
-	buffer_sync(t, now);
-	from = ahead ? now : now + us_to_ns(cfg->read_setup_us);
-	start = from;
-	if (!read)
-		return start;
-
-	page = div64_u64(pos, page_bytes(t));
-	for (at = pos; at < end; at = ++page * page_bytes(t)) {
-		u64 moved = media_bus_ns(t, at - pos);
-
-		/* The last read may have left us in the middle of a page. */
-		if (at >= ahead_end)
-			t->page_ready = channel_use(t, page, from, read);
-		else if (at != pos || at == page * page_bytes(t))
-			t->page_ready = channel_use(t, page, 0, read);
-
-		if (t->page_ready > moved)
-			start = max(start, t->page_ready - moved);
+		if (ready > t->channel_begun[channel])
+			lost = max(lost, t->channel_lost[channel]);
 	}
-	return start;
+	return lost;
 }
 
 /**
@@ -635,13 +760,13 @@ static u64 write_through(struct mmc_sim_timing *t, u64 now, u64 pos, u64 bytes,
 		u64 later = media_bus_ns(t, pos + bytes - next);
 
 		/* It came in before those that follow it. */
-		done = max(done, channel_use(t, page, now - min(now, later),
-					     program));
+		done = max(done, channel_hold(t, page, now - min(now, later),
+					      program));
 	}
 
 	/* No page goes first here: the card is busy until the copy is made. */
 	if (extra)
-		done = max(done, channel_use(t, first, done, extra));
+		done = max(done, channel_hold(t, first, done, extra));
 	return done + us_to_ns(t->cfg->write_setup_us);
 }
 
@@ -744,8 +869,10 @@ u64 mmc_sim_time_erase(struct mmc_sim_timing *t, u64 now, u64 nr)
 	if (t->instant)
 		return now;
 
-	for (i = 0; i < t->cfg->channels; i++)
+	for (i = 0; i < t->cfg->channels; i++) {
 		t->channel_free[i] = max(t->channel_free[i], end);
+		t->channel_held[i] = t->channel_free[i];
+	}
 	return end;
 }
 

@@ -22,6 +22,7 @@
 
 #define TASK(id)	((id) << 16)
 #define TASK_READ	BIT(30)
+#define TASK_PRIO	BIT(23)
 
 /**
  * struct card_test - what a test has
@@ -1275,6 +1276,42 @@ static void card_queue_read(struct kunit *test)
 	expect_clean(test, t);
 }
 
+static void one_channel(struct mmc_sim_config *cfg)
+{
+	cfg->channels = 1;
+	cfg->page_kib = 4;
+	cfg->read_us = 1000;
+}
+
+/* Tasks of high priority are ready before those that were queued first. */
+static void card_queue_priority(struct kunit *test)
+{
+	struct card_test *t = card_queueing(test, one_channel);
+	u64 ready[4];
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		card_queue(t, i, TASK_READ, 8 * i, 8);
+	for (i = 0; i < 3; i++)
+		ready[i] = t->card.task[i].ready;
+	KUNIT_EXPECT_EQ(test, ready[2] - ready[1], 1000000);
+
+	/* The first one has begun. */
+	t->now++;
+	card_queue(t, 3, TASK_READ | TASK_PRIO, 80, 8);
+	KUNIT_EXPECT_EQ(test, t->card.task[0].ready, ready[0]);
+	KUNIT_EXPECT_EQ(test, t->card.task[3].ready, ready[1]);
+	KUNIT_EXPECT_EQ(test, t->card.task[1].ready, ready[2]);
+	KUNIT_EXPECT_EQ(test, t->card.task[2].ready, ready[2] + 1000000);
+
+	t->now = ready[1];
+	KUNIT_EXPECT_EQ(test, card_qsr(t), BIT(0) | BIT(3));
+	/* What is ready is not taken back. */
+	card_queue(t, 4, TASK_READ | TASK_PRIO, 160, 8);
+	KUNIT_EXPECT_EQ(test, card_qsr(t), BIT(0) | BIT(3));
+	expect_clean(test, t);
+}
+
 static void card_queue_write(struct kunit *test)
 {
 	struct card_test *t = card_queueing(test, NULL);
@@ -1860,6 +1897,7 @@ static struct kunit_case card_cases[] = {
 	KUNIT_CASE(card_hw_reset),
 	KUNIT_CASE(card_bkops),
 	KUNIT_CASE(card_queue_read),
+	KUNIT_CASE(card_queue_priority),
 	KUNIT_CASE(card_queue_write),
 	KUNIT_CASE(card_queue_during_data),
 	KUNIT_CASE(card_queue_flush),

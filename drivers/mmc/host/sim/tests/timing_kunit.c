@@ -197,6 +197,122 @@ static void reads_in_parallel(struct kunit *test)
 			p->start);
 }
 
+/* Pages of 50 us; the first is being read and three more wait. */
+static struct mmc_sim_timing *start_reading(struct ctx *c, u32 channels)
+{
+	struct mmc_sim_timing *t;
+	u32 i;
+
+	c->cfg.channels = channels;
+	c->cfg.read_us = 50;
+	c->cfg.program_us = 100;
+	t = start(c);
+	for (i = 0; i < 4; i++)
+		mmc_sim_time_read(t, 0, i * channels * PAGE_SECTORS_4K, 8);
+	return t;
+}
+
+static void read_first(struct kunit *test)
+{
+	struct mmc_sim_timing *t = start_reading(test->priv, 1);
+
+	/* After the page that is being read, and before the other three. */
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_first(t, US(20), 800, 8),
+			US(100));
+	KUNIT_EXPECT_EQ(test, t->channel_free[0], US(250));
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_lost(t, US(50), 0, 8), 0);
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_lost(t, US(100), 8, 8), US(50));
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_lost(t, US(200), 24, 8), US(50));
+
+	/* Behind the one that came before it, in front of the same three. */
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_first(t, US(60), 1000, 16),
+			US(200) - 4096);
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_lost(t, US(150), 8, 8),
+			US(100));
+
+	/* An ordinary read is the last. */
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read(t, US(60), 1600, 8), US(400));
+}
+
+/* A read is only delayed on the channels that it shares. */
+static void read_first_channels(struct kunit *test)
+{
+	struct mmc_sim_timing *t = start_reading(test->priv, 2);
+
+	/* Pages 1 and 3 are on the other channel, which is free. */
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_first(t, US(20), 8, 8), US(70));
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_lost(t, US(200), 48, 8), 0);
+	/* Four pages: two of them there until 150 us, two here until 170 us. */
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_first(t, US(20), 160, 32),
+			US(170) - 3 * 4096);
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_lost(t, US(200), 48, 8),
+			US(100));
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_lost(t, US(200), 8, 8), 0);
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_lost(t, US(200), 8, 16),
+			US(100));
+}
+
+/* A program and an erase are not interrupted: priority is no HPI. */
+static void read_first_is_no_hpi(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct mmc_sim_timing *t;
+
+	c->cfg.erase_us = 700;
+	t = start_reading(c, 1);
+	/* The page is in at 4.096 us, and programmed after the four reads. */
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_write(t, 4096, 0, 8, false),
+			US(300));
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_first(t, US(20), 800, 8),
+			US(350));
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_erase(t, US(1000), 1), US(1700));
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_first(t, US(1010), 0, 8),
+			US(1750));
+	/* Nothing is under way after a reset. */
+	mmc_sim_timing_reset(t, US(1020));
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_first(t, US(1020), 400, 8),
+			US(1070));
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_lost(t, US(2000), 0, 8), 0);
+}
+
+/* With nobody to overtake, priority makes no difference. */
+static void read_first_alone(struct kunit *test)
+{
+	const struct read_case *p = test->param_value;
+	struct ctx *c = test->priv;
+
+	c->cfg.channels = p->channels;
+	c->cfg.bus_kbps = p->bus_kbps;
+	c->cfg.read_us = 50;
+	c->cfg.read_setup_us = 10;
+	start(c);
+	KUNIT_EXPECT_EQ(test,
+			mmc_sim_time_read_first(&c->t, 0, p->sector, p->nr),
+			p->start);
+	/* Not even another one of high priority is overtaken. */
+	KUNIT_EXPECT_GE(test,
+			mmc_sim_time_read_first(&c->t, 0, p->sector, p->nr),
+			p->start + US(50));
+}
+
+/* Nor does it when the page is there already. */
+static void read_first_ahead(struct kunit *test)
+{
+	struct ctx *c = test->priv;
+	struct mmc_sim_timing *t;
+
+	c->cfg.read_us = 50;
+	c->cfg.read_setup_us = 10;
+	c->cfg.read_ahead_kib = 16;
+	t = start(c);
+	mmc_sim_time_read(t, 0, 0, 28);
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_first(t, US(1000), 28, 36),
+			US(1000));
+	/* Eight pages were read, the halved one once. */
+	KUNIT_EXPECT_EQ(test, t->channel_free[0], US(410));
+	KUNIT_EXPECT_EQ(test, mmc_sim_time_read_lost(t, US(2000), 0, 8), 0);
+}
+
 static void read_ahead(struct kunit *test)
 {
 	struct ctx *c = test->priv;
@@ -700,6 +816,11 @@ static struct kunit_case timing_test_cases[] = {
 	KUNIT_CASE(bus_takes_turns),
 	KUNIT_CASE_PARAM(read_start, read_case_gen_params),
 	KUNIT_CASE_PARAM(reads_in_parallel, parallel_case_gen_params),
+	KUNIT_CASE(read_first),
+	KUNIT_CASE(read_first_channels),
+	KUNIT_CASE(read_first_is_no_hpi),
+	KUNIT_CASE_PARAM(read_first_alone, read_case_gen_params),
+	KUNIT_CASE(read_first_ahead),
 	KUNIT_CASE(read_ahead),
 	KUNIT_CASE(read_ahead_in_page),
 	KUNIT_CASE_PARAM(write_through, write_case_gen_params),
