@@ -120,6 +120,21 @@ sim_card() {
 	fi
 }
 
+# replug NAME: out of its slot, which takes its power, and in again
+replug() {
+	echo remove > "$SIM_DEBUG/$1/card"
+	wait_for 90 gone "/sys/block/$disk" || return 1
+	echo insert > "$SIM_DEBUG/$1/card"
+	wait_for 30 find_card "$1"
+}
+
+# rebind_card NAME: unbind the block driver from the card, and bind it again
+rebind_card() {
+	echo "${card##*/}" > /sys/bus/mmc/drivers/mmcblk/unbind || return 1
+	echo "${card##*/}" > /sys/bus/mmc/drivers/mmcblk/bind || return 1
+	wait_for 10 find_card "$1"
+}
+
 # sim_remove NAME
 sim_remove() {
 	echo 0 > "$SIM/$1/live" && rmdir "$SIM/$1"
